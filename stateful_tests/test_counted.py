@@ -21,7 +21,7 @@ JOB = MethodCall("run", (Callback(Behaviour.RETURNS),))
 BUSY = Outcome(error="RuntimeError")
 
 
-@pytest.mark.parametrize(("name", "programs"), [("Gate", 30), ("Gauge", 30), ("Numbers", 60)])
+@pytest.mark.parametrize(("name", "programs"), [("Gate", 30), ("Gauge", 30), ("Numbers", 60), ("Tickets", 60)])
 def test_what_counts_calls_under_way_is_right_and_its_faulty_twin_is_found(name: str, programs: int) -> None:
     result = checked(f"Good{name}", programs, file=FILE)
     assert (result.status, result.findings) == (Status.OK, ()), result.reasons

@@ -88,6 +88,7 @@ def test_what_is_old_goes(folder, monkeypatch):
     for number in range(11):
         made_by(number, 7)
     code_cache._folder.cache_clear()
+    code_cache._make_room.cache_clear()
     assert made_by("one more", 7) == 1
     assert len(entries(folder)) == 5 + 1
 

@@ -20,7 +20,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import is_
-from types import FunctionType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any, Final, cast
 
 from .foreign import own_attributes
@@ -37,6 +46,14 @@ _IS_PLAIN_COUNT: Final = re.compile(r"count\([-+.\d]+(, [-+.\d]+)?\)")
 """The ``repr`` of a counter with plain numbers, which is recorded: counters cannot be copied since Python 3.14."""
 _NOTHING: Final = object()
 _SEQUENCES: Final = (list, collections.deque, set)
+_WITHOUT_STATE: Final = frozenset(
+    {
+        *(bool, int, float, complex, str, bytes, type(None), property, staticmethod, classmethod, ModuleType),
+        *(FunctionType, BuiltinFunctionType, MethodType, MethodDescriptorType, WrapperDescriptorType),
+        *(GetSetDescriptorType, MemberDescriptorType, re.Pattern),
+    }
+)
+"""Types of most values, of which nothing is recorded: found out with one look-up."""
 _MAPPINGS: Final = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 
 
@@ -56,7 +73,7 @@ class SharedState:
         self._but = but
         self._module = space["__name__"]
         self._owners: dict[int, tuple[Any, dict[str, object]]] = {}
-        self._all: dict[int, list[object]] = {}
+        self._all: dict[int, tuple[list[object], list[object]]] = {}
         self._containers: dict[int, tuple[Any, list[object]]] = {}
         self._counts: list[tuple[Any, str, str]] = []
         self._caches: list[functools._lru_cache_wrapper[Any]] = []
@@ -87,7 +104,10 @@ class SharedState:
         Counters and caches are not included.
         """
         for owner, then in self._owners.values():
-            now = dict(self._named(_space_of(owner)))
+            space = _space_of(owner)
+            if self._is_as_seen(owner, space):
+                continue
+            now = self._named(space)
             for name in now.keys() | then.keys():
                 if now.get(name, _NOTHING) is not then.get(name, _NOTHING):
                     yield partial(_put_back, owner, name, now.get(name, _NOTHING), then.get(name, _NOTHING))
@@ -98,14 +118,19 @@ class SharedState:
 
     def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
         space = _space_of(owner)
-        if id(owner) in self._all and _is_same([*space, *space.values()], self._all[id(owner)]):
-            return  # nearly always true; to filter the names takes ten times as long
+        if self._is_as_seen(owner, space):
+            return
         self._restore_counting(owner, space, then)
-        self._all[id(owner)] = [*space, *space.values()]
+        self._all[id(owner)] = [*space], [*space.values()]
+
+    def _is_as_seen(self, owner: Any, space: Any) -> bool:
+        """Whether all names have the values that were seen last: nearly always; to filter the names takes long."""
+        names, values = self._all[id(owner)]
+        return names == [*space] and _is_same([*space.values()], values)
 
     def _restore_counting(self, owner: Any, space: Any, then: dict[str, object]) -> None:
-        """Restore the relevant names: no modules, and no names that the interpreter or the explorer adds."""
-        now = dict(self._named(space))
+        """Restore the names that count."""
+        now = self._named(space)
         if now.keys() == then.keys() and all(map(is_, now.values(), map(then.__getitem__, now))):
             return
         self.has_changed = True
@@ -115,16 +140,24 @@ class SharedState:
             elif now.get(name, _KEY) is not then[name]:
                 _bind(owner, name, then[name])
 
-    def _named(self, space: Any) -> Iterator[tuple[str, object]]:
-        for name, value in list(space.items()):
-            is_hidden = not isinstance(name, str) or name.startswith(("__", _INSTRUMENTED)) or name in _KEPT
-            if not is_hidden and name not in self._but and not issubclass(type(value), ModuleType):
-                yield name, value
+    def _named(self, space: Any) -> dict[str, object]:
+        """The names of a space that count, and their values: not modules, nor what the interpreter or kcache adds."""
+        but, hidden = self._but, ("__", _INSTRUMENTED)
+        return {
+            name: value
+            for name, value in list(space.items())
+            if not issubclass(type(value), ModuleType)
+            and isinstance(name, str)
+            and not name.startswith(hidden)
+            and name not in _KEPT
+            and name not in but
+        }
 
     def _record_owner(self, owner: Any, space: Any) -> None:
         if id(owner) not in self._owners and len(self._owners) < _MOST_PARTS:
-            names = dict(self._named(space))
+            names = self._named(space)
             self._owners[id(owner)] = owner, names
+            self._all[id(owner)] = [*space], [*space.values()]
             self._record_all(names.values())
             counts = ((name, repr(value)) for name, value in names.items() if type(value) is itertools.count)
             self._counts += ((owner, name, text) for name, text in counts if _IS_PLAIN_COUNT.fullmatch(text))
@@ -132,6 +165,8 @@ class SharedState:
     def _record_all(self, values: Iterable[object]) -> None:
         for value in values:
             kind: type = type(value)
+            if kind in _WITHOUT_STATE:
+                continue
             if kind in _SEQUENCES or kind in _MAPPINGS:
                 if id(value) not in self._containers and len(self._containers) < _MOST_PARTS:
                     contents = _contents(value)

@@ -104,6 +104,7 @@ class Stage:
             may as well come before the slow call.
         at_kept_locks: the steps whose call waits for a lock that another caller has kept at the end of its call.
         at_own_locks: the steps whose call waits for a lock that its own caller holds.
+        ended: the number of first steps that were calls and had ended when the next step began.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
@@ -113,6 +114,7 @@ class Stage:
     refused: tuple[bool, ...] = field(default=(), compare=False)
     at_kept_locks: frozenset[int] = field(default=frozenset(), compare=False)
     at_own_locks: frozenset[int] = field(default=frozenset(), compare=False)
+    ended: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -148,3 +150,26 @@ def moments_of(operation: Any) -> Sequence[Any]:
     if not isinstance(operation, CalledBy) or operation.latest <= operation.earliest:
         return (operation,)
     return replace(operation, latest=0.0), replace(operation, earliest=operation.latest, latest=0.0)
+
+
+def renumbered(calls: Calls) -> Calls:
+    """The steps with threads renumbered in order of appearance: results depend on equality of threads, not on numbers.
+
+    This lets equivalent steps share a cache entry. Steps whose result contains thread numbers stay unchanged.
+    """
+    numbers: dict[int, int] = {}
+    if calls and getattr(calls[-1], "names_threads", False):
+        return calls
+
+    def counted(step: Any) -> Any:
+        if isinstance(step, CalledBy):
+            is_of_threads = step.thread >= 0  # calls before the threads have no number
+            number = numbers.setdefault(step.thread, len(numbers)) if is_of_threads else step.thread
+            return CalledBy(step.operation, number, earliest=step.earliest)
+        if isinstance(step, Begun):
+            return replace(step, call=counted(step.call))
+        if isinstance(step, Overtaken):
+            return replace(step, slow=counted(step.slow), calls=tuple(map(counted, step.calls)))
+        return step
+
+    return tuple(map(counted, calls))

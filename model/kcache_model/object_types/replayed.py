@@ -20,6 +20,7 @@ from ..history import PREFIX_THREAD, Call
 from ..linearizability.waiting import TooManyWaysError
 from ..outcomes import ANYTHING, WAITS, Outcome
 from .dead_ends import is_dead_end
+from .expected_calls import ExpectedCalls, answered
 from .forgotten_calls import are_forgotten
 from .method_call import Form
 from .replay_steps import (
@@ -33,6 +34,7 @@ from .replay_steps import (
     is_further,
     is_timed,
     moments_of,
+    renumbered,
 )
 
 _MOST_KEPT: Final = 200_000
@@ -91,6 +93,7 @@ class ReplaySpecification:
         self._seconds: dict[Calls, tuple[float, ...]] = {}
         self._stage: Callable[[Calls], Stage | None] = getattr(replay, "stage", lambda _: None)
         self._known: dict[Calls, Outcome] = {}
+        self._expected: ExpectedCalls | None = None
         self._is_trusting = is_trusting
         self._replayed_once: dict[Calls, None] = {}
         self._stages: dict[Calls, Stage | None] = {}
@@ -181,14 +184,38 @@ class ReplaySpecification:
 
     def _known_outcome(self, calls: Calls) -> Outcome:
         """The outcome of the last call, from the cache or by replay."""
-        counted = _counted(calls)
+        counted = renumbered(calls)
         outcome = self._known.get(counted)
         if outcome is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
                 self._replayed_once.clear()
+            self._look_ahead(calls)
+            outcome = self._known.get(counted)
+        if outcome is None:
             outcome = self._known[counted] = self._replayed(counted)
         return outcome
+
+    def expect(self, calls: Sequence[CalledBy], afterwards: Sequence[Any] = ()) -> None:
+        """Announce the calls of a program, for whose orders outcomes are asked for next.
+
+        Args:
+            calls: the calls of its threads.
+            afterwards: the calls after the threads.
+        """
+        self._expected = ExpectedCalls(calls, afterwards)
+
+    def _look_ahead(self, calls: Calls) -> None:
+        """Replay calls and those that are expected after them at once, if an outcome need not be replayed twice."""
+        in_passing = getattr(self._replay, "in_passing", None)
+        if in_passing is None or not self._is_trusting or self._expected is None or any(map(is_timed, calls)):
+            return
+        further = () if any(map(is_further, calls)) else self._expected.after(calls)
+        outcomes = in_passing((*calls, *further)) if further else ()
+        for sequence, outcome in answered(calls, further, outcomes):
+            counted = renumbered(sequence)
+            if self._known.setdefault(counted, outcome) is outcome and not outcome.waits:
+                self._replayed_once[counted] = None
 
     def look_again(self, operations: Iterable[Any]) -> bool:
         """Replay the sequences of some operations again that were replayed once; return whether an outcome varies.
@@ -207,7 +234,7 @@ class ReplaySpecification:
         """Whether a call was seen to wait on real threads only, and no stage confirms it: the call may just be slow."""
         if not hasattr(self._replay, "stage"):
             return False
-        counted = _counted((*state, operation))
+        counted = renumbered((*state, operation))
         outcome = self._known.get(counted)
         return outcome is not None and outcome.waits and self._stage(counted) is None
 
@@ -418,7 +445,7 @@ class ReplaySpecification:
 
     def seconds(self, calls: Calls) -> tuple[float, ...]:
         """The virtual seconds that each of some calls takes if they run in sequence; () if this is not known."""
-        counted = _counted(calls)
+        counted = renumbered(calls)
         if counted not in self._seconds:
             stage = self._timing.stage(counted) if calls and hasattr(self._timing, "stage") else None
             self._seconds[counted] = () if stage is None else stage.seconds
@@ -426,7 +453,7 @@ class ReplaySpecification:
 
     def staged(self, steps: Calls) -> Stage | None:
         """The results of steps on a new object; ``None`` if they are not known."""
-        counted = _counted(steps)
+        counted = renumbered(steps)
         if counted not in self._stages:
             if len(self._stages) >= _MOST_KEPT:
                 self._stages.clear()
@@ -469,26 +496,3 @@ def _called(call: Call[Any]) -> CalledBy:
     """The operation of a call with its thread: calls before and after the threads have the same thread number."""
     known = isinstance(call.operation, CalledBy)
     return call.operation if known else CalledBy(call.operation, max(call.thread, PREFIX_THREAD))
-
-
-def _counted(calls: Calls) -> Calls:
-    """The steps with threads renumbered in order of appearance: results depend on equality of threads, not on numbers.
-
-    This lets equivalent steps share a cache entry. Steps whose result contains thread numbers stay unchanged.
-    """
-    numbers: dict[int, int] = {}
-    if calls and getattr(calls[-1], "names_threads", False):
-        return calls
-
-    def counted(step: Any) -> Any:
-        if isinstance(step, CalledBy):
-            is_of_threads = step.thread >= 0  # calls before the threads have no number
-            number = numbers.setdefault(step.thread, len(numbers)) if is_of_threads else step.thread
-            return CalledBy(step.operation, number, earliest=step.earliest)
-        if isinstance(step, Begun):
-            return replace(step, call=counted(step.call))
-        if isinstance(step, Overtaken):
-            return replace(step, slow=counted(step.slow), calls=tuple(map(counted, step.calls)))
-        return step
-
-    return tuple(map(counted, calls))

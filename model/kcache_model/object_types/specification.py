@@ -141,6 +141,10 @@ def may_wait_for_ever(
     if states is None:
         return True
     start = states[0]
+    expect = getattr(specification, "expect", None)
+    if expect is not None:
+        threads = enumerate(program.threads)
+        expect([as_called(specification, operation, number) for number, own in threads for operation in own])
     seen: set[tuple[tuple[int, ...], States]] = set()
     waits = False
 

@@ -76,6 +76,7 @@ class Replay:
         self._others: dict[int, PatientCaller] = {}
         self._waiting: set[Calls] = set()
         self._returned: Calls = ()
+        self._looks_ahead = True
         self.real_waits = 0
         """The number of waits on real threads; each takes as long as the patience lasts."""
 
@@ -150,17 +151,22 @@ class Replay:
 
     def virtual_stage(self, steps: Calls) -> Stage | None:
         """Return the outcomes of steps on virtual threads, whatever real threads do; ``None`` if they are not known."""
-        if self._virtual is None:
-            self._virtual = self._virtual_calls()
         last = steps[-1].call if isinstance(steps[-1], Begun) else steps[-1]
         if getattr(last, "name", None) in self._invariants:
             return None
+        self._virtual = self._virtual or self._virtual_calls()
         self._elsewhere = 0 if any(map(is_timed, steps)) else (self._elsewhere + 1) % _PLACES
-        return self._virtual.replay(
-            tuple(step if _has_caller(step) else CalledBy(step, -1) for step in steps),
-            self._with_driver,
-            elsewhere=self._elsewhere,
-        )
+        return self._virtual.replay(_with_callers(steps), self._with_driver, elsewhere=self._elsewhere)
+
+    def in_passing(self, calls: Calls) -> tuple[Outcome, ...]:
+        """Return the outcomes of the first of some calls, of as many as virtual threads show; see there."""
+        if not self._looks_ahead or any(call.name in self._invariants for call in calls):
+            return ()
+        self._virtual = self._virtual or self._virtual_calls()
+        self._elsewhere = (self._elsewhere + 1) % _PLACES
+        outcomes = self._virtual.in_passing(_with_callers(calls), self._with_driver, elsewhere=self._elsewhere)
+        self._looks_ahead = bool(outcomes)  # if something unusual takes long, it does so once
+        return outcomes
 
     def explains(self, history: History, pulse: Callable[[], None]) -> bool | None:
         """Whether the calls may have their results, if threads of the class run at any time; ``None`` if unknown."""
@@ -257,7 +263,7 @@ class ExplorerReplay:
     def __init__(self, replay: Replay, invariants: frozenset[str]) -> None:
         self._replay = replay
         self._invariants = invariants
-        self.stage, self.explains = replay.virtual_stage, replay.explains_virtually
+        self.stage, self.explains, self.in_passing = replay.virtual_stage, replay.explains_virtually, replay.in_passing
 
     def __call__(self, calls: Calls) -> Outcome:
         """Make the calls one after another, and return the outcome of the last call."""
@@ -289,5 +295,5 @@ class ExplorerReplay:
         return self._replay.differing
 
 
-def _has_caller(step: Any) -> bool:
-    return isinstance(step, (CalledBy, *_FURTHER))
+def _with_callers(steps: Calls) -> Calls:
+    return tuple(step if isinstance(step, (CalledBy, *_FURTHER)) else CalledBy(step, -1) for step in steps)

@@ -42,7 +42,8 @@ _WEIGHT: Final = 0.5
 _DEPTH: Final = 3
 """References from an object to a child of its own class: an attribute, a container in it, and a node of some list."""
 _MOST_ITEMS: Final = 100
-_UNCHANGING: Final = (bool, int, float, complex, str, bytes, type(None), type, FunctionType, ModuleType)
+_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
+_UNCHANGING: Final = (*_PLAIN, type, FunctionType, ModuleType)
 _FORMS: Final = frozenset({Form.CALL, Form.READ, Form.ITERATE, Form.ENTER, Form.EXIT})
 
 
@@ -80,11 +81,28 @@ def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[M
     others = sorted((call for call in writes if call.form is Form.CALL), key=lambda call: not call.puts_in)
     others = [call for call in others[:_MOST_BEFORE] if not tries((call,)).waits]  # real threads would wait, too
     results = ((call, *_first_result(call, others, tries)) for call in writes)
-    return {
-        call: result
-        for call, creator, result in results
-        if result is not None and (not _inherits(type(result), type(creator)) or _share_state(creator, result))
-    }
+    of_interest: dict[MethodCall, object] = {}
+    counts: bool | None = None
+    for call, creator, result in results:
+        if result is None:
+            continue
+        is_apart = _inherits(type(result), type(creator)) and not _share_state(creator, result)
+        if is_apart and counts is None:
+            counts = _change_class(type(creator), others, tries)
+        if counts or not is_apart:
+            of_interest[call] = result
+    return of_interest
+
+
+def _change_class(kind: type, calls: Sequence[MethodCall], tries: Sparing) -> bool:
+    """Whether some of the calls give an attribute of the class another plain value, which all its objects share."""
+    states = set()
+    for call in calls:
+        tries((call,))
+        own = [vars(base) for base in kind.__mro__ if base.__module__ == kind.__module__]
+        plain = [(name, repr(value)) for space in own for name, value in space.items() if is_any(value, _PLAIN)]
+        states.add(tuple((name, value) for name, value in plain if not name.startswith("__")))
+    return len(states) > 1
 
 
 def _first_result(call: MethodCall, others: Sequence[MethodCall], tries: Sparing) -> tuple[object, object]:

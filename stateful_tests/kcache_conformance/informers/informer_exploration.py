@@ -154,6 +154,11 @@ class InformerExplorationTarget:
 
     assumes = contract
 
+    def excuses_own_threads(self, program: InformerProgram) -> bool:
+        """Return no: rules say what is wrong."""
+        del program
+        return False
+
     def announce(self, program: InformerProgram, watch: ProgressListener) -> None:
         """Report to ``watch`` that a program is about to run."""
         for exploration_target in self._others.values():

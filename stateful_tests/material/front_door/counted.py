@@ -104,3 +104,37 @@ class BadNumbers(GoodNumbers):
     def next(self) -> int:
         with self._own:
             return self._following()
+
+
+_OF_TICKETS = threading.Lock()
+
+
+class GoodTickets:
+    """Numbers that are unique among all objects of the class, which a lock of the module guards."""
+
+    _last = 0
+
+    def next(self) -> int:
+        with _OF_TICKETS:
+            GoodTickets._last += 1
+            return GoodTickets._last
+
+    def fork(self) -> GoodTickets:
+        return GoodTickets()
+
+
+class BadTickets:
+    """Each object has a lock of its own."""
+
+    _last = 0
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def next(self) -> int:
+        with self._lock:
+            BadTickets._last += 1
+            return BadTickets._last
+
+    def fork(self) -> BadTickets:
+        return BadTickets()

@@ -45,8 +45,15 @@ def kept(key: tuple[object, ...], make: Callable[[], Any]) -> Any:
     except (OSError, ValueError, EOFError, TypeError):
         made = make()
         with contextlib.suppress(OSError):
+            _make_room(folder)
             _write(file, made)
         return made
+
+
+@functools.cache
+def _make_room(folder: Path) -> None:
+    """Remove old entries: once in each process that adds entries, as most processes only read them."""
+    _clear(folder, _ENTRIES_KEPT)
 
 
 def digest(source: bytes) -> str:
@@ -82,18 +89,21 @@ def _folder(asked: str) -> Path | None:
             _clear(home, _VERSIONS_KEPT)
         if hasattr(os, "getuid") and (folder.stat().st_uid != os.getuid() or folder.stat().st_mode & 0o022):
             return None
-        _clear(folder, _ENTRIES_KEPT)
         return folder
     except (OSError, RuntimeError):  # there is no home, or nothing can be written there
         return None
 
 
 def _version() -> str:
-    """Return a digest of the sources of the explorer and of the version of Python."""
+    """Return a digest of the version of Python, and of the sources of the explorer by size and time.
+
+    Python compares its own compiled files in the same way; to read the sources takes longer than to read most entries.
+    """
     found = hashlib.sha256(f"{sys.version} {sys.flags.optimize}".encode())
     files = (file for folder in _SOURCES for suffix in ("py", "toml") for file in folder.rglob(f"*.{suffix}"))
     for file in sorted(files):
-        found.update(file.read_bytes())
+        status = file.stat()
+        found.update(f"{file} {status.st_size} {status.st_mtime_ns}".encode())
     return found.hexdigest()[:16]
 
 

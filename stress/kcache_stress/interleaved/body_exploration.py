@@ -167,6 +167,11 @@ class BodyExplorationTarget:
         assumed = f"{LOOP_CONTRACTS[test.loop]}, and {cancelled_text(test.cancellations, 'task', test.cancelled)}"
         return assumed if self._has_loop else ""
 
+    def excuses_own_threads(self, program: InterleavedProgram) -> bool:
+        """Return no: the test itself says what is wrong."""
+        del program
+        return False
+
     @property
     def _is_on_loop(self) -> bool:
         """Answer whether the test runs in an event loop."""

@@ -248,6 +248,9 @@ class CallJudge:
     def _judge(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> Problem | None:
+        expect = getattr(self._specification, "expect", None)
+        if expect is not None:
+            expect(self._called[: len(self._operations)], self._read_back(execution.final))
         problem = self._judge_as_known(execution, outcomes, shape, given_up)
         if problem is None:
             return None

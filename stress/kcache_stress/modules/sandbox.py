@@ -38,6 +38,7 @@ from ..runtime.threads.shared_locks import SharedLocks
 from ..runtime.threads.standstill import not_watched
 from ..runtime.threads.uncontrolled import ABSENT, STAND_INS, stand_in
 from ..runtime.world import PRIVATE_MODULES, World
+from . import earlier_load
 from .first_load import FIRST_LOAD
 from .foreign_code import ForeignCodeMonitor, codes_within
 from .late_imports import LateImports
@@ -103,12 +104,13 @@ class Sandbox:
         self.absent: set[str] = set()
         self._executions, self._grown = 0, False
         self._encountered: set[str] = set()
+        self._units_met: set[str | None] = set()
         self._stand_ins: dict[str, ModuleType] = {}
         self._settings = ProcessSettings()
         self._is_scouting, self._loads_as_first = not granularity.is_of_opcodes, False
         self._expected = expected
         self.locks = SharedLocks(lambda name: self._world.module(name), self.owned.shares_locks)
-        self._facts = self._settled_facts = Facts()
+        self._facts = self._settled_facts = self._facts_read = Facts()
         self._start_over()
 
     def load(self, module: str | Path) -> ModuleType:
@@ -119,8 +121,15 @@ class Sandbox:
         """
         if self._facts != self._settled_facts:
             self._start_over()  # modules imported since then write names that were assumed to be constant
+        key = (self.owned.roots, module, *self._expected) if self._is_scouting and self._facts == Facts() else ()
+        earlier = earlier_load.EARLIER_LOADS.get(key)
+        if earlier is not None:
+            self._facts = self._settled_facts = earlier.facts
+            self.owned.kinds.update(earlier.kinds)
+            self._is_scouting = False
         for _ in range(_MOST_ATTEMPTS):
             known, was_scouting = self._facts, self._is_scouting
+            self._facts_read = Facts()
             try:
                 with self._importing():
                     for other in self._expected if was_scouting else ():
@@ -134,15 +143,28 @@ class Sandbox:
                 self._start_over()
                 continue
             if not self.granularity.is_of_opcodes:
-                self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
+                self._learn(Facts(derivations=frozenset(self._metaclasses())))
             self._settled_facts = self._facts
+            if earlier is not None and not earlier.fits(self._facts_read, self._units_met):
+                self._facts, self._is_scouting, earlier = Facts(), True, None
+                self.owned.kinds.clear()
+                self._encountered.clear()
+                self._start_over()
+                continue
             if not was_scouting and self._facts == known and not self._grown:
                 self.foreign_code.know(known)
+                if key and key[0] == self.owned.roots and not self._loads_as_first:
+                    earlier_load.EARLIER_LOADS[key] = earlier_load.EarlierLoad(
+                        known, self._facts_read, dict(self.owned.kinds)
+                    )
                 return loaded
             # Later modules write names that were assumed to be constant in earlier ones: load again with these facts.
             self._is_scouting, self._grown = self._grown, False
             self._start_over()
         raise CannotExploreError("its modules differ each time they are loaded")
+
+    def _learn(self, facts: Facts) -> None:
+        self._facts, self._facts_read = self._facts.merge(facts), self._facts_read.merge(facts)
 
     def _metaclasses(self) -> Iterator[tuple[str, str]]:
         """Yield ``(name, "type")`` for each metaclass in the instrumented modules."""
@@ -276,13 +298,17 @@ class Sandbox:
 
     def reset(self, program_actors: int = 0, random_seed: int = 0) -> None:
         """Unwind the threads of the last execution, and prepare for a program with ``program_actors`` threads."""
-        self.scheduler.reset(program_actors)
+        self.unwind(program_actors)
         self._world.forget_threads(program_actors, random_seed)
-        self._environment.start_over()
-        self.locks.start_over()
         if (logging := self._modules.private.get("logging")) is not None:
             logging._lock._at_fork_reinit()  # a thread that was unwound outside of an exploration may still hold it
             logging.root.manager._clear_cache()  # the cache of levels, which each logger fills when it is first used
+
+    def unwind(self, program_actors: int = 0) -> None:
+        """Unwind the threads of the last execution, and undo what it has changed in the process."""
+        self.scheduler.reset(program_actors)
+        self._environment.start_over()
+        self.locks.start_over()
 
     def _start_over(self) -> None:
         if self._loads_as_first:
@@ -335,7 +361,7 @@ class Sandbox:
         self.sources[path] = source
         self.scheduler.lets_die = self.scheduler.lets_die or observes_deaths(source, path)
         if not self.granularity.is_of_opcodes:
-            self._facts = self._facts.merge(reading.facts)
+            self._learn(reading.facts)
         if self.granularity.is_of_opcodes or self._is_scouting:
             return self._note(with_virtual_dates(source, path))
         return self._note(instrumented(source, path, self.granularity, self._facts))
@@ -394,6 +420,7 @@ class Sandbox:
 
     def _decide(self, name: str) -> None:
         unit = unit_of(name, self.owned.is_instrumented)
+        self._units_met.add(unit)
         if unit is not None and unit not in self.owned.kinds:
             kind = self.owned.kinds[unit] = kind_of(unit, self.owned.is_instrumented)
             if kind is Kind.PLAIN and self._loads_as_first and unit not in FIRST_LOAD.known:

@@ -285,6 +285,10 @@ class ObjectExplorationTarget:
         number, cancelled = getattr(program, "cancellations", 0), getattr(program, "cancelled", Cancelled.USUAL)
         return f"{self.contract(program)}, and {cancelled_text(number, 'call', cancelled)}"
 
+    def excuses_own_threads(self, program: Any) -> bool:
+        """Return whether the class starts threads; see :class:`~kcache_stress.target.exploration_target`."""
+        return bool(getattr(self._object_type.specification(program), "starts_threads", False))
+
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Notify ``watch`` that a program is about to run."""
         if not self._is_loaded:  # without a watch: loading may be slow, and the target has been loaded once

@@ -115,6 +115,26 @@ class VirtualCalls:
                 self.spinning.update(map(_name, calls[-1:]))
         return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)
 
+    def in_passing(self, calls: Calls, driver: MakesDriver, *, elsewhere: int) -> tuple[Outcome, ...]:
+        """Make calls one after another on a new object, and return the outcome of each until one waits.
+
+        If anything unusual happens, nothing is returned: :meth:`replay` tells what. For the arguments see there.
+        """
+        if self._is_out_of_reach or self._may_spin(calls):
+            return ()
+        try:
+            stage = self._replayed(calls, calls, driver, elsewhere)
+        except UncontrolledError as error:
+            if WORKS in str(error):
+                self._load_anew()
+            return ()
+        except (CannotExploreError, SetupDeadlockError):
+            return ()
+        if stage is None or not stage.is_quiet:
+            return ()
+        ended = tuple(outcome for (outcome,) in stage.outcomes[: stage.ended])
+        return ended if len(ended) == len(calls) else (*ended, WAITS)
+
     def explains(self, history: History, driver: MakesDriver, pulse: Callable[[], None]) -> bool | None:
         """Whether the outcomes of calls are possible; ``None`` if this is unknown. See :mod:`~.own_threads`.
 
@@ -222,7 +242,7 @@ class VirtualCalls:
             finally:
                 abandon_blocks(self._made, scheduler)
                 self.driver, self._made = (self._made if self.keeps_driver else None), None
-                sandbox.reset()
+                sandbox.unwind()
                 scheduler.tick, scheduler.ident_gap = TICK, 0
         return not is_lost
 
@@ -289,6 +309,7 @@ class _Director(Director):
         self._calls: list[tuple[Made, ...]] = []
         self._seconds: list[float] = []
         self._refused: list[bool] = []
+        self._ended = 0
         self.stage = Stage((), 0, is_quiet=False)
 
     def directed(self) -> Choices:
@@ -313,7 +334,7 @@ class _Director(Director):
         holders = [(at, self.holder(call), self.threads[call.by.thread]) for at, call in numbered]
         by_others = frozenset(at for at, holder, own in holders if holder not in (None, own))
         own = frozenset(at for at, holder, own in holders if holder == own)
-        return Stage(outcomes, timeouts, is_quiet, seconds, tuple(self._refused), by_others, own)
+        return Stage(outcomes, timeouts, is_quiet, seconds, tuple(self._refused), by_others, own, self._ended)
 
     def _directed(self) -> Choices:
         self._calls = [tuple(map(Made, _calls_of(step))) for step in self._steps]
@@ -334,6 +355,7 @@ class _Director(Director):
                     yield from self._settle()
                 if not isinstance(step, Begun):
                     yield from self._wait_for(calls[0])
+                    self._ended += self._ended == len(self._seconds) and not calls[0].outcome.waits
             self._seconds.append(self.scheduler.now - began)
 
     def _overtake(self, step: Overtaken, calls: tuple[Made, ...]) -> Choices:

@@ -17,12 +17,11 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from importlib.machinery import PathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from ..engine.scheduling import HUB
 from ..instrument.names import hook_name
 from .stand_ins.databases import Databases, make_sqlite_module
 from .stand_ins.network import Network
@@ -33,7 +32,7 @@ from .threads.clock import EPOCH_SECONDS, Clock
 from .threads.library import make_queue_accelerator, module_registered_as, no_process_hooks, with_simple_queue
 from .threads.opcode_tracer import THREADING_CLASSES
 from .threads.refusal import refuse
-from .threads.scheduler import MOST_PROGRAM_THREADS, Scheduler
+from .threads.scheduler import Scheduler
 from .threads.simple_queue import items_type
 from .threads.thread_class import simplify_threads
 from .threads.thread_module import make_thread_module
@@ -55,6 +54,9 @@ _PARTS: Final = {
 }
 """Module -> (the real module, the names that are private). Every other name is shared with the real module. The caches
 are private because kcache cannot see into the caches in C; ExitStack is private because threads may share one."""
+
+_INTRODUCED_FIRST: Final = 16
+"""Threads of programs that `threading` knows from the start; it learns to know further ones when a program has more."""
 
 Compile = Callable[[Callable[[], ast.Module], str, "frozenset[str] | None"], CodeType]
 """(function that parses the file, path of the file, the only classes to instrument or ``None`` for all) -> instrumented
@@ -123,6 +125,7 @@ class World:
         self._hooks = hooks
         self._hashes = itertools.count(1)
         self._introduced: dict[int, Any] = {}
+        self._program_threads = 0
         self._original: dict[str, object] = {}
         self.network = Network(scheduler)
         self.databases = Databases(self.network)
@@ -148,7 +151,7 @@ class World:
         """Drop the threads of the last execution from the copy of ``threading``, and reset the other private modules.
 
         Afterwards ``threading`` knows the main thread and the threads of the next program: ``program_actors`` of them,
-        or all :data:`MOST_PROGRAM_THREADS` if the number is not known (0). The random generator is seeded again.
+        or all that were introduced so far if the number is not known (0). The random generator is seeded again.
         """
         self.network.start_over()
         self.databases.start_over()
@@ -161,6 +164,9 @@ class World:
             # All entries are cleared, not only the leftovers: a thread that a setup starts while the number of program
             # threads is not known takes the entry of a program thread.
             threading._active.clear()
+            if program_actors > self._program_threads:
+                self._introduce_program_threads(threading, program_actors)
+                threading._active.clear()
             introduced = self._introduced.items()
             threading._active.update(itertools.islice(introduced, 1 + program_actors if program_actors else None))
             threading._limbo.clear()
@@ -199,7 +205,10 @@ class World:
             report_call: Any = self._hooks.get(hook_name("call"), lambda *_: None)
             simplify_threads(module, self.module("_thread"), self.scheduler, report_call)
             self._original = {own: module.__dict__[own] for own in module.__all__ if own != "excepthook"}
-            self._introduce_program_threads(module)
+            if "_DeleteDummyThreadOnDel" in module.__dict__:
+                module.__dict__["_DeleteDummyThreadOnDel"] = lambda _: None
+            self._introduce_program_threads(module, _INTRODUCED_FIRST)
+            module._DummyThread.join = lambda thread, timeout=None: self._join_program_thread(thread, timeout)
             module.__dict__["excepthook"] = self._note_failure
             module.Thread.__hash__ = lambda thread: self._hash_of(thread)
         if name == "concurrent.futures._base":
@@ -220,16 +229,18 @@ class World:
             number = item.__dict__["_kcache_hash"] = next(self._hashes)
         return number
 
-    def _introduce_program_threads(self, threading: Any) -> None:
-        """Register the threads of programs with ``current_thread`` once, so that all executions behave the same."""
-        if hasattr(threading, "_DeleteDummyThreadOnDel"):
-            threading._DeleteDummyThreadOnDel = lambda _: None
-        for number in range(MOST_PROGRAM_THREADS):
-            self.scheduler.current = number
+    def _introduce_program_threads(self, threading: Any, count: int) -> None:
+        """Register threads of programs with ``current_thread`` once, so that all executions behave the same."""
+        scheduler = self.scheduler
+        before = scheduler.current, scheduler.program_actors
+        scheduler.program_actors = 0  # identities and names do not depend on when this happens
+        for number in range(self._program_threads, count):
+            threading._counter = itertools.count(number + 1).__next__
+            scheduler.current = number
             threading.current_thread()
-        self.scheduler.current = HUB
-        threading._DummyThread.join = lambda thread, timeout=None: self._join_program_thread(thread, timeout)
-        self._introduced = dict(threading._active)
+        scheduler.current, scheduler.program_actors = before
+        self._introduced.update(threading._active)
+        self._program_threads = max(count, self._program_threads)
 
     def _join_program_thread(self, joined: Any, timeout: float | None = None) -> None:  # noqa: ARG002
         """Refuse ``Thread.join`` of a program thread: its end is no event, as the harness waits for it."""
@@ -293,7 +304,9 @@ def _parse(name: str, path: str) -> ast.Module:
 
 @functools.cache
 def _code(name: str, path: str) -> CodeType:
-    return compile(_parse(name, path), path, "exec", dont_inherit=True)
+    """Return the code of a module without instrumentation; of most modules, Python has stored it."""
+    stored = None if name in _PARTS or name == "queue" else SourceFileLoader(name, path).get_code(name)
+    return stored or compile(_parse(name, path), path, "exec", dont_inherit=True)
 
 
 def _defined(statement: ast.stmt) -> set[str]:

@@ -42,6 +42,10 @@ class ExplorationTarget(Protocol[P, A]):
         """Return what proofs about the program take for granted about event loops; empty if it has none."""
         ...
 
+    def excuses_own_threads(self, program: P, /) -> bool:
+        """Return whether what threads of the target may have half done explains results: fewer of them are wrong."""
+        ...
+
     @property
     def target(self) -> Any:
         """The target; its ``unsupported`` names the operations that the target does not offer."""

@@ -418,7 +418,9 @@ class _Exploration(Generic[P, A]):
         result = self._investigated(program, options, granularity.with_gil)
         if result.problem is not None:
             return Possible.WITH_GIL
-        return Possible.FREE_THREADED if result.coverage is Coverage.EXHAUSTED else Possible.UNKNOWN
+        if result.coverage is not Coverage.EXHAUSTED or self.exploration_target.excuses_own_threads(program):
+            return Possible.UNKNOWN
+        return Possible.FREE_THREADED
 
     def _quick(self) -> ExploreOptions:
         """Return the options for exploring smaller programs, and the same program with a GIL."""

@@ -8,7 +8,7 @@ import os
 import sys
 import warnings as _warnings
 from _thread import get_ident
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,6 +70,10 @@ def _listen_to_unawaited() -> None:
     warnings._warn_unawaited_coroutine = report
 
 
+_WITH_ENTRIES: Final = ("asyncio.events", *OTHER_LOOPS)
+"""Modules that have functions to replace, if they are imported."""
+
+
 class EventLoops:
     """Context of executions, in which virtual threads get event loops that the search controls.
 
@@ -94,8 +98,8 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_bridges", "_current", "_former", "_numbers", "_open", "_private", "_replaced", "_running", "_tasks"),
-        *("_threads", "_visible_thread"),
+        *("_bridges", "_current", "_former", "_numbers", "_open", "_own_thread", "_present", "_private", "_replaced"),
+        *("_running", "_tasks", "_threads", "_visible_thread"),
         *("arrivals", "cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
         *("is_patient", "scheduler"),
     )
@@ -106,7 +110,9 @@ class EventLoops:
         self._bridges: dict[str, Callable[..., Any]] = {}
         self.cancellations = Cancellations()
         self.has_loops = self.has_threads = self.is_any_order = self.is_any_time = self.is_patient = False
-        self._replaced: list[tuple[Any, str, Any]] = []
+        self._replaced: list[tuple[Any, str, Callable[..., Any], Any]] = []
+        self._present: list[ModuleType | None] = []
+        self._own_thread = 0
         self._visible_thread = HUB  # the thread whose loop asyncio sees
         self._tasks: dict[int, Any] = {}  # thread -> the task that it runs, while asyncio sees another thread
         self.start_over()
@@ -131,35 +137,47 @@ class EventLoops:
         modules = sys.modules
         if "asyncio.events" in modules:
             importlib.import_module("asyncio")  # an execution may have ended in the middle of its import
-            for name in LOOP_ENTRIES:
-                self._replace(modules["asyncio"], name, getattr(self, name))
-                self._replace(modules["asyncio.events"], name, getattr(self, name))
-                self._replace(_policy(), name, self._of_policy(name))
-            self._replace(modules["asyncio"].BaseEventLoop, "run_forever", self._run_forever())
-            for name, owner in FUTURE_BRIDGES.items():
-                self._replace(modules["asyncio"], name, self._bridged(name))
-                self._replace(modules[owner], name, self._bridged(name))
-        for module, names in OTHER_LOOPS.items():
-            for name in names if module in modules else ():
-                self._replace(modules[module], name, self._refused(f"{module}.{name}"))
+        present = [modules.get(name) for name in _WITH_ENTRIES]
+        if present != self._present or any(vars(owner)[name] is not real for owner, name, _, real in self._replaced):
+            self._present, self._replaced = present, list(self._replacements())
+        self._own_thread = get_ident()
+        for owner, name, replacement, _ in self._replaced:
+            setattr(owner, name, replacement)
         _listen_to_unawaited()
         self._former, _Unawaited.note = _Unawaited.note, self._unawaited
 
     def __exit__(self, *_: object) -> None:
-        while self._replaced:
-            setattr(*self._replaced.pop())
+        for owner, name, _replacement, real in self._replaced:
+            setattr(owner, name, real)
         _Unawaited.note = self._former
 
-    def _replace(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
-        """Replace a function for this OS thread; others, such as the loop of a specification, call the real one."""
-        real, own_thread = vars(owner)[name], get_ident()
-        self._replaced.append((owner, name, real))
+    def _replacements(self) -> Iterator[tuple[Any, str, Callable[..., Any], Any]]:
+        """Yield the functions to replace, each with its owner, its name, its replacement and itself."""
+        modules = sys.modules
+        if "asyncio.events" in modules:
+            for name in LOOP_ENTRIES:
+                yield self._replacing(modules["asyncio"], name, getattr(self, name))
+                yield self._replacing(modules["asyncio.events"], name, getattr(self, name))
+                yield self._replacing(_policy(), name, self._of_policy(name))
+            yield self._replacing(modules["asyncio"].BaseEventLoop, "run_forever", self._run_forever())
+            for name, owner in FUTURE_BRIDGES.items():
+                yield self._replacing(modules["asyncio"], name, self._bridged(name))
+                yield self._replacing(modules[owner], name, self._bridged(name))
+        for module, names in OTHER_LOOPS.items():
+            for name in names if module in modules else ():
+                yield self._replacing(modules[module], name, self._refused(f"{module}.{name}"))
+
+    def _replacing(
+        self, owner: Any, name: str, function: Callable[..., Any]
+    ) -> tuple[Any, str, Callable[..., Any], Any]:
+        """Return what to replace for this OS thread: in others, the loop of a specification calls the real function."""
+        real = vars(owner)[name]
 
         def replacement(*args: Any, **named: Any) -> Any:
-            return (function if get_ident() == own_thread else real)(*args, **named)
+            return (function if get_ident() == self._own_thread else real)(*args, **named)
 
         vars(replacement)[REAL] = real
-        setattr(owner, name, replacement)
+        return owner, name, replacement, real
 
     def _of_policy(self, name: str) -> Callable[..., Any]:
         """Return a method of policies in place of the one called ``name``: older plugins create loops by a policy."""
