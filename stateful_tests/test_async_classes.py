@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,172 +28,30 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
-
-
-class Counter:
-    """Reads, awaits, and writes: additions are lost."""
-
-    def __init__(self) -> None:
-        self.value = 0
-
-    async def add(self) -> int:
-        before = self.value
-        await asyncio.sleep(0)
-        self.value = before + 1
-        return self.value
-
-
-class LockedCounter(Counter):
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = asyncio.Lock()
-
-    async def add(self) -> int:
-        async with self._lock:
-            return await super().add()
-
-
-class Limiter:
-    """At most one holder; a waiter that is cancelled after it was woken wakes the next one."""
-
-    hands_on = True
-
-    def __init__(self) -> None:
-        self._free = 1
-        self._waiters: list[Any] = []
-
-    async def acquire(self) -> None:
-        if self._free:
-            self._free -= 1
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
-            elif self.hands_on and not waiter.cancelled():
-                self.release()
-            raise
-
-    def release(self) -> None:
-        while self._waiters:
-            waiter = self._waiters.pop(0)
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-        self._free += 1
-
-
-class LosingLimiter(Limiter):
-    hands_on = False
-
-
-class Shared:
-    """All callers await one task: if one of them is cancelled, the task is, too."""
-
-    def __init__(self) -> None:
-        self._task: Any = None
-
-    async def get(self) -> int:
-        self._task = self._task or asyncio.ensure_future(self._load())
-        return await self._awaited(self._task)
-
-    def _awaited(self, task: Any) -> Any:
-        return task
-
-    async def _load(self) -> int:
-        await asyncio.sleep(0)
-        return 1
-
-
-class ShieldedShared(Shared):
-    def _awaited(self, task: Any) -> Any:
-        return asyncio.shield(task)
-
-
-class Gate:
-    """A gate: tasks wait until it is opened."""
-
-    def __init__(self) -> None:
-        self._is_open = asyncio.Event()
-
-    async def opened(self) -> None:
-        await asyncio.sleep(0)
-        self._is_open.set()
-
-    async def passed(self) -> None:
-        await self._is_open.wait()
-
-
-class Bucket:
-    """A rate limiter: one call at once, and one more for each second."""
-
-    is_hasty = False
-
-    def __init__(self) -> None:
-        self._level, self._checked = 0.0, 0.0
-
-    def has_room(self) -> bool:
-        now = asyncio.get_running_loop().time()
-        self._level, self._checked = max(self._level - (now - self._checked), 0.0), now
-        return self._level <= 0.0
-
-    async def acquire(self) -> None:
-        while not self.has_room():
-            await asyncio.sleep(self._level)
-        if self.is_hasty:
-            await asyncio.sleep(0)
-        self._level += 1
-
-    def level(self) -> float:
-        self.has_room()
-        return round(self._level)
-
-
-class HastyBucket(Bucket):
-    is_hasty = True
-
-
-class Everything:
-    """Each kind of async call, and a constructor that needs the running loop."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._open = 0
-
-    async def get(self) -> int:
-        return self._open
-
-    async def items(self) -> AsyncIterator[int]:
-        for number in range(3):
-            yield number
-
-    @contextlib.asynccontextmanager
-    async def opened(self) -> AsyncIterator[int]:
-        self._open += 1
-        try:
-            yield self._open
-        finally:
-            self._open -= 1
-
-    async def __aenter__(self) -> Everything:
-        self._open += 1
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._open -= 1
-
-    async def __aiter__(self) -> AsyncIterator[int]:
-        yield self._open
-
-    def size(self) -> int:
-        return self._open
+from stateful_tests.material.front_door import async_classes
+from stateful_tests.material.front_door.async_classes import (
+    Bucket,
+    CarefulConnector,
+    Connector,
+    Counter,
+    CounterMachine,
+    Everything,
+    Gate,
+    HastyBucket,
+    Limiter,
+    LockedCounter,
+    LockedMachine,
+    LosingLimiter,
+    Naps,
+    Shared,
+    ShieldedShared,
+    Steps,
+    WholeSteps,
+)
 
 
 def _name(kind: type) -> str:
-    return f"{__file__}:{kind.__name__}"
+    return f"{async_classes.__file__}:{kind.__name__}"
 
 
 def _call(name: str, *, is_async: bool = True, form: Form = Form.CALL) -> MethodCall:
@@ -261,37 +118,6 @@ def test_a_waiter_that_is_cancelled_after_it_was_woken_is_found() -> None:
     assert {CANCELLED, NOT_BEGUN} <= outcomes
 
 
-class Connector:
-    """Connects once. Its first await does not wait, and the other calls wait for its end."""
-
-    def __init__(self) -> None:
-        self._is_connecting = False
-        self._connected = asyncio.Event()
-
-    async def connect(self) -> None:
-        if self._is_connecting:
-            await self._connected.wait()
-            return
-        self._is_connecting = True
-        await asyncio.sleep(0)
-        self._connected.set()
-
-
-class CarefulConnector(Connector):
-    """The right twin: a failed call wakes the calls that wait for it, and one of them tries again."""
-
-    async def connect(self) -> None:
-        while self._is_connecting and not self._connected.is_set():
-            await self._connected.wait()
-        if self._connected.is_set():
-            return
-        self._is_connecting = True
-        try:
-            await asyncio.sleep(0)
-        finally:
-            self._connected.set()
-
-
 def test_a_call_may_be_cancelled_at_its_first_await_even_if_that_does_not_wait() -> None:
     problem = explored(Connector, "connect", "connect", cancel=1)[0].problem
     assert problem is not None
@@ -299,18 +125,6 @@ def test_a_call_may_be_cancelled_at_its_first_await_even_if_that_does_not_wait()
     sound, outcomes = explored(CarefulConnector, "connect", "connect", cancel=1)
     assert (sound.problem, sound.coverage) == (None, Coverage.EXHAUSTED)
     assert CANCELLED in outcomes
-
-
-class Naps:
-    """Its calls wait for the time."""
-
-    def __init__(self) -> None:
-        self._naps = 0
-
-    async def nap(self) -> int:
-        await asyncio.sleep(0.01)
-        self._naps += 1
-        return self._naps
 
 
 def test_timers_may_be_due_at_any_moment_also_after_a_call_that_waited_for_one() -> None:
@@ -328,30 +142,6 @@ def test_a_verification_names_what_it_takes_for_granted() -> None:
         "callbacks run in the order in which they became ready, as in asyncio, and at most 1 call is cancelled from "
         "outside, which then must have no effect"
     )
-
-
-class Steps:
-    """Its calls count their beginning: one that is cancelled may have had this effect."""
-
-    def __init__(self) -> None:
-        self._steps = 0
-
-    async def step(self) -> None:
-        self._steps += 1
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-
-    def steps(self) -> int:
-        return self._steps
-
-
-class WholeSteps(Steps):
-    """Its calls count their end: one that is cancelled has had no effect."""
-
-    async def step(self) -> None:
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        self._steps += 1
 
 
 def test_a_cancelled_call_must_have_had_no_effect_if_the_user_says_so() -> None:
@@ -445,22 +235,6 @@ def test_each_kind_of_async_call_is_known_and_made() -> None:
 
 async def _created() -> Everything:
     return Everything()
-
-
-class CounterMachine(kt.Machine):
-    def subject(self) -> Counter:
-        return Counter()
-
-    @kt.rule()
-    async def add(self, counter: Counter) -> int:
-        return await counter.add()
-
-
-class LockedMachine(CounterMachine):
-    model = Counter
-
-    def subject(self) -> Counter:
-        return LockedCounter()
 
 
 def test_the_rules_of_a_machine_may_be_async() -> None:

@@ -357,8 +357,8 @@ class EventLoops:
     def _show_running(self) -> None:
         """Let asyncio see the loop and the task of the thread that goes on: for asyncio, all are one thread."""
         asyncio: Any = sys.modules["asyncio"]
-        thread, loop, running = self.scheduler.current, asyncio._get_running_loop(), self.running
-        if _THREADS_HAVE_TASKS and loop is not None:
+        thread, running = self.scheduler.current, self.running
+        if _THREADS_HAVE_TASKS and (loop := asyncio._get_running_loop()) is not None:  # in older ones, a system call
             self._tasks[self._visible_thread] = asyncio.tasks._swap_current_task(loop, None)
         asyncio._set_running_loop(running)
         task, self._visible_thread = self._tasks.pop(thread, None), thread
