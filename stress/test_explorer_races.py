@@ -44,12 +44,27 @@ def test_a_step_on_two_containers_is_one_event(tmp_path, monkeypatch):
     assert result.problem is not None
 
 
-@pytest.mark.parametrize("name", ["lib_csv_readers", "lib_print_stream"])
+@pytest.mark.parametrize("name", ["lib_csv_readers", "lib_print_stream", "lib_thread_text"])
 def test_what_c_reads_behind_an_iterator_or_of_sys_is_seen(name, tmp_path, monkeypatch):
     result = explored(name, tmp_path, monkeypatch, Granularity.FREE, twin=False, audits=False)
     assert result.problem is not None
     result = explored(name, tmp_path, monkeypatch, Granularity.FREE, twin=True)
     assert (result.problem, result.coverage) == (None, Coverage.EXHAUSTED), result.note
+
+
+@pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
+def test_the_text_of_a_thread_is_read_in_steps(granularity, tmp_path, monkeypatch):
+    """Also with a GIL, which is handed over where the methods of the attributes begin."""
+    result = explored("lib_thread_text", tmp_path, monkeypatch, granularity, twin=False, audits=False)
+    assert result.problem is not None
+
+
+@pytest.mark.parametrize("name", ["lib_iterator_state", "lib_weakref_count"])
+def test_what_no_opcode_touches_is_no_proof(name, tmp_path, monkeypatch):
+    for twin in (False, True):
+        result = explored(name, tmp_path, monkeypatch, Granularity.FREE, twin=twin)
+        assert result.problem is None or not twin
+        assert result.problem is not None or result.coverage is Coverage.NO_PROOF, result.note
 
 
 @pytest.mark.one_in(29, start=4)

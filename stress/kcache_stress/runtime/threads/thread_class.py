@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from ...engine.events import QUERY, THREADS
+from ...engine.events import QUERY, READ, THREADS, WRITE
 from .scheduler import Scheduler
 from .thread_module import ThreadHandle
 
@@ -29,6 +29,10 @@ def simplify_threads(
             reports nothing itself.
     """
     make, active, get_ident = threading.Thread.__init__, threading._active, low_level.get_ident
+    is_paused = (
+        not scheduler.steps_are_events and scheduler.tracer is None
+    )  # threads are switched where functions begin
+    report = scheduler.step if is_paused else scheduler.touch
     new_handle: type[ThreadHandle] = low_level._ThreadHandle
 
     def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -92,6 +96,22 @@ def simplify_threads(
         own: int | None = self._native_id
         return own
 
+    def __repr__(self: Any) -> str:  # noqa: N807 - it replaces the method
+        assert self._initialized, "Thread.__init__() not called"
+        status = "started" if self.is_alive() else "initial" if self._ident is None else "stopped"
+        report(self, "daemon", READ)
+        status += " daemon" if self._daemonic else ""
+        status += "" if self._ident is None else f" {self._ident}"
+        report(self, "name", READ)
+        return f"<{type(self).__name__}({self._name}, {status})>"
+
+    def paused(function: Callable[..., Any], name: str, kind: int) -> Callable[..., Any]:
+        def call(self: Any, *values: object) -> Any:
+            scheduler.step(self, name, kind)
+            return function(self, *values)
+
+        return call
+
     def enumerate() -> list[object]:
         if scheduler.live:
             scheduler.point(QUERY, THREADS, None)
@@ -101,6 +121,9 @@ def simplify_threads(
     threading.enumerate, threading.active_count = enumerate, lambda: len(enumerate())
     threading._main_thread._started = low_level._make_thread_handle(threading._main_thread.ident)
     threading.Thread.__init__ = initialize
-    for method in (start, run, join, is_alive):
+    for method in (start, run, join, is_alive, __repr__):
         setattr(threading.Thread, method.__name__, method)
     threading.Thread.ident, threading.Thread.native_id = property(ident), property(native_id)
+    for name in ("name", "daemon") if is_paused else ():
+        real = getattr(threading.Thread, name)
+        setattr(threading.Thread, name, property(paused(real.fget, name, READ), paused(real.fset, name, WRITE)))
