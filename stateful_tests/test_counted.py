@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from kcache.cli import main
 from kcache_conformance.phases.phase import PhaseOutcome
 from kcache_model.history import Call
 from kcache_model.object_types.callbacks import Behaviour, Callback
@@ -27,6 +29,14 @@ def test_what_counts_calls_under_way_is_right_and_its_faulty_twin_is_found(name:
     assert (result.status, result.findings) == (Status.OK, ()), result.reasons
     result = checked(f"Bad{name}", programs, file=FILE)
     assert result.status is Status.VIOLATION, result.reasons
+
+
+@pytest.mark.parametrize(("name", "code"), [("GoodLookups", 0), ("BadLookups", 1), ("GoodRecent", 0)])
+def test_what_only_reads_by_its_name_may_change_something(name: str, code: int) -> None:
+    done = CliRunner().invoke(main, ["verify", f"{FILE}:{name}", "--bound", "2x1"])
+    assert done.exit_code == code, done.output
+    result = checked(name, 40, file=FILE)
+    assert result.status is (Status.VIOLATION if code else Status.OK), result.reasons
 
 
 def test_methods_of_an_object_of_the_same_class_are_called_if_the_class_holds_a_lock() -> None:

@@ -51,6 +51,31 @@ async def loaded(together):
     got = await asyncio.gather(get(), get(), return_exceptions=True)
     assert 1 in got, "one cancelled caller has cancelled the other"
 
+async def asked_again(keep):
+    tasks = []
+    async def load():
+        await kt.io()
+    async def get():
+        if not keep: tasks[:] = [one for one in tasks if not one.cancelled()]
+        if not tasks: tasks.append(asyncio.ensure_future(load()))
+        await tasks[0]
+    await asyncio.wait({asyncio.ensure_future(get())})
+    await get()  # raises CancelledError if the first caller was cancelled, and its task is kept
+
+async def awaited(how):
+    async def work():
+        await kt.io()
+    async def outer(task):
+        await task
+    task = asyncio.ensure_future(work())
+    if how == "directly": await task
+    elif how == "later": await kt.io(); await task
+    elif how == "if it runs":
+        await asyncio.sleep(0)
+        if not task.done(): await task
+    elif how == "by another": await asyncio.ensure_future(outer(task))
+    else: await asyncio.gather(task, kt.io())
+
 async def swallowed(raises):
     async def stubborn():
         try:
@@ -62,8 +87,13 @@ async def swallowed(raises):
     assert got != "swallowed"
 """
 )
-WRONG = ["checked(False)", "others_go_on(False)", "loaded(True)", "swallowed(False)"]
-RIGHT = ["checked(True)", "others_go_on(True)", "swallowed(True)"]
+WRONG = ["checked(False)", "others_go_on(False)", "loaded(True)", "swallowed(False)", "asked_again(True)"]
+RIGHT = [
+    "checked(True)",
+    "others_go_on(True)",
+    "swallowed(True)",
+]
+AWAITED = ["directly", "later", "if it runs", "by another", "together"]
 
 
 def explored(folder: Path, body: str, cancellations: int = 1):
@@ -88,10 +118,22 @@ def test_a_shielded_task_is_not_cancelled_with_its_caller(tmp_path: Path) -> Non
     assert NOT_TOLERATED in result.note  # the test needs the task that loads
 
 
+def test_a_test_may_ask_again_after_the_first_caller_was_cancelled(tmp_path: Path) -> None:
+    result = explored(tmp_path, "    await asked_again(False)\n")
+    assert result.problem is None, result.problem
+
+
 @pytest.mark.parametrize("call", RIGHT)
 def test_what_a_cancellation_cannot_break_is_proved(call: str, tmp_path: Path) -> None:
     result = explored(tmp_path, f"    await {call}\n")
     assert (result.problem, result.coverage.value, result.note) == (None, "exhausted", "")
+
+
+@pytest.mark.parametrize("how", AWAITED)
+def test_a_test_that_awaits_the_cancelled_task_does_not_fail(how: str, tmp_path: Path) -> None:
+    result = explored(tmp_path, f"    await awaited({how!r})\n")
+    assert result.problem is None, result.problem
+    assert result.coverage.value == "exhausted" or NOT_TOLERATED in result.note
 
 
 @pytest.mark.parametrize("cancellations", [None, 0, 1])

@@ -33,10 +33,8 @@ class ExpectedCalls:
     def after(self, calls: Calls) -> Calls:
         """Return further calls of the program that may follow a sequence of calls; empty if this is not known."""
         last = calls[-1]
-        if not isinstance(last, CalledBy):
-            return self._afterwards[self._afterwards.index(last) + 1 :] if last in self._afterwards else ()
-        if not last.is_write:
-            return ()  # the following questions do not contain it: it changes nothing
+        if not isinstance(last, CalledBy) or not last.is_write:
+            return ()  # the next questions are about sequences without it: by its name, it changes nothing
         earlier: dict[int, list[CalledBy]] = {}
         for call in calls:
             if isinstance(call, CalledBy):
@@ -45,7 +43,8 @@ class ExpectedCalls:
             return ()
         begun = Counter({thread: len(own) for thread, own in earlier.items()})
         threads = sorted(self._writes, key=lambda thread: thread != last.thread)
-        return (*(call for thread in threads for call in self._writes[thread][begun[thread] :]), *self._afterwards)
+        rest = (call for thread in threads for call in self._writes[thread][begun[thread] :])
+        return (*rest, *self._afterwards[:1])  # it may change something in spite of its name, so nothing follows it
 
 
 def answered(calls: Calls, further: Calls, outcomes: Sequence[Outcome]) -> Iterator[tuple[Calls, Outcome]]:
@@ -53,12 +52,10 @@ def answered(calls: Calls, further: Calls, outcomes: Sequence[Outcome]) -> Itera
 
     Args:
         calls: the calls that were asked for.
-        further: calls after them. Those that change nothing are no part of the sequences.
+        further: calls after them, each of which begins where the one before it has changed something.
         outcomes: the outcomes of the first of all these calls.
     """
     if len(outcomes) >= len(calls):
         yield calls, outcomes[len(calls) - 1]
-    sequence = calls
-    for call, outcome in zip(further, outcomes[len(calls) :], strict=False):
-        yield (*sequence, call), outcome
-        sequence = (*sequence, call) if call.is_write else sequence
+    for count, outcome in enumerate(outcomes[len(calls) :], start=1):
+        yield (*calls, *further[:count]), outcome

@@ -39,7 +39,7 @@ from ..targets.class_names import parse_class_type_name
 from ..targets.target_type import TargetType
 from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
-from .probing import Probed
+from .probing import Probed, changing
 from .public_calls import (
     PublicCall,
     async_methods,
@@ -272,6 +272,9 @@ def _of_class(
     allowance = Allowance()
     tries = Sparing(replay, allowance)
     words = vocabulary_of(offered, tries)
+    if changed := changing(words.templates, tries):
+        offered = [replace(call, is_write=call.is_write or call.name in changed) for call in offered]
+        words = vocabulary_of(offered, Sparing(replay, allowance))
     results = results_of(words.templates, tries)
     blocks = with_blocks(
         with_called_attributes(kind, offered, results), results, tries, is_async=driver is AwaitingDriver

@@ -11,7 +11,7 @@ from typing import Any, Final
 from kcache_model.errors import TargetError
 from kcache_model.object_types.method_call import RESULTS, Form, MethodCall
 from kcache_model.object_types.plain_driver import has_identity, objects_in
-from kcache_model.object_types.vocabulary import Vocabulary
+from kcache_model.object_types.vocabulary import OperationTemplate, Vocabulary
 from kcache_model.object_types.whole_blocks import with_receivers
 from kcache_model.outcomes import Outcome
 from kcache_model.thread_time import own_seconds
@@ -333,3 +333,12 @@ def _is_same(one: Outcome, other: Outcome) -> bool:
 
 def _begun(call: MethodCall) -> tuple[str, ...]:
     return (f"{call.block}.enter",) if call.form is Form.EXIT else ()
+
+
+def changing(templates: Iterable[OperationTemplate], tries: Sparing) -> set[str]:
+    """Return the names of the calls that change what another call returns, although they only read by their names."""
+    calls = [call for call in (next(template.smallest(0)) for template in templates) if not call.needs]
+    reads = [call for call in calls if call.form is Form.CALL and not call.is_write]
+    first = {other: tries((other,)) for other in calls if reads}
+    steady = [other for other, outcome in first.items() if not outcome.waits and tries((other,)) == outcome]
+    return {call.name for call in reads if any(tries((call, other)) != first[other] for other in steady)}

@@ -42,7 +42,7 @@ _OPERANDS: Final = dict.fromkeys(IN_PLACE, 1) | {
 """Special method -> the number of arguments that its operator passes, whatever defaults the method declares."""
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
 _READS: Final = frozenset({"__len__", "__contains__", "__bool__"})
-"""Methods that change nothing in any class. Other reads may change something: a cache counts its lookups."""
+"""Methods that hardly ever change anything; :func:`~.probing.changing` finds out. Other reads often count something."""
 _MIXINS: Final = frozenset({"_collections_abc", "collections.abc", "typing", "contextlib"})
 """Modules whose classes call methods of the class itself: several such calls in one method are a race of the class."""
 _INHERITED_WEIGHT: Final = 0.1

@@ -88,7 +88,7 @@ def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[M
             continue
         is_apart = _inherits(type(result), type(creator)) and not _share_state(creator, result)
         if is_apart and counts is None:
-            counts = _change_class(type(creator), others, tries)
+            counts = _change_class(type(creator), writes, tries)
         if counts or not is_apart:
             of_interest[call] = result
     return of_interest
@@ -97,8 +97,8 @@ def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[M
 def _change_class(kind: type, calls: Sequence[MethodCall], tries: Sparing) -> bool:
     """Whether some of the calls give an attribute of the class another plain value, which all its objects share."""
     states = set()
-    for call in calls:
-        tries((call,))
+    for sequence in ((call,) * count for call in calls for count in (1, 2)):  # the creation of an object counts, too
+        tries(sequence)
         own = [vars(base) for base in kind.__mro__ if base.__module__ == kind.__module__]
         plain = [(name, repr(value)) for space in own for name, value in space.items() if is_any(value, _PLAIN)]
         states.add(tuple((name, value) for name, value in plain if not name.startswith("__")))

@@ -137,4 +137,48 @@ class BadTickets:
             return BadTickets._last
 
     def fork(self) -> BadTickets:
+        self.next()
         return BadTickets()
+
+
+class GoodLookups:
+    """Its length is counted, too."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.asked = 0
+
+    def ask(self) -> None:
+        with self._lock:
+            self.asked += 1
+
+    def __len__(self) -> int:
+        with self._lock:
+            self.asked += 1
+            return 3
+
+
+class BadLookups(GoodLookups):
+    def ask(self) -> None:
+        asked = self.asked
+        self.asked = asked + 1
+
+
+class GoodRecent:
+    """Whoever asks whether a key is there makes it the one that is used last; the other one goes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keys: list[str] = []
+
+    def put(self, key: str) -> list[str]:
+        with self._lock:
+            self._keys = [*(one for one in self._keys if one != key), key][-2:]
+            return self._keys
+
+    def __contains__(self, key: str) -> bool:
+        with self._lock:
+            if key in self._keys:
+                self._keys = [*(one for one in self._keys if one != key), key]
+                return True
+            return False

@@ -8,7 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 from unittest import SkipTest
@@ -83,6 +83,7 @@ class Shape:
         is_on_loop: whether the body runs an event loop, and no threads beside it.
         has_threads: whether the body runs an event loop, and threads beside it.
         tolerated: the tasks, or sets of tasks, without which the test passes; ``None`` if not known yet.
+        ending: those of them that the test awaits: if they are cancelled before they begin, it is cancelled, too.
         orders: results of the threads run one after another -> these results as text; ``None`` if not compared.
         threads: number of threads that the body starts with ``run``.
         events: number of events of the longest complete execution.
@@ -92,6 +93,7 @@ class Shape:
     is_on_loop: bool = False
     has_threads: bool = False
     tolerated: frozenset[frozenset[Hashable]] | None = None
+    ending: set[frozenset[Hashable]] = field(default_factory=set)
     orders: dict[object, str] | None = None
     threads: int = 0
     events: int = 0
@@ -251,6 +253,13 @@ class InterleavedRunner(ScenarioRunner):
         path = "" if self._test.cancelled is Cancelled.ANY else self._test.path
         return Cancellations(self._test.cancellations, path, tolerated, self._at_birth)
 
+    def _is_excused(self) -> bool:
+        """Whether the test was cancelled because it has awaited a cancelled task."""
+        cancellations = self.sandbox.loops.cancellations
+        if self._at_birth and cancellations.cancelled:
+            self._shape.ending.add(self._at_birth)
+        return cancellations.is_awaited or any(each <= {*cancellations.cancelled} for each in self._shape.ending)
+
     def _learn_tolerated(self) -> None:
         """Run the test with tasks cancelled before they begin, and store the tasks without which it passes."""
         self._shape.tolerated = frozenset()
@@ -376,7 +385,7 @@ class InterleavedRunner(ScenarioRunner):
     def _problem_of(self, strategy: Strategy, error: BaseException | None) -> Problem | None:
         if strategy.ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
             return None
-        if is_skip(error) or (self.sandbox.loops.cancellations.cancelled and _is_cancellation(error)):
+        if is_skip(error) or (_is_cancellation(error) and self._is_excused()):
             return None
         bad = next(filter(is_bypassed, (error, *self.sandbox.scheduler.failures)), None)
         if bad is not None and self.sandbox.network.numbers:

@@ -252,7 +252,8 @@ class CallJudge:
         if expect is not None:
             expect(self._called[: len(self._operations)], self._read_back(execution.final))
         problem = self._judge_as_known(execution, outcomes, shape, given_up)
-        if problem is None:
+        lenient = self._with_reads_kept
+        if problem is None or lenient._first_unexplained(lenient._plain, execution, outcomes, shape) is None:
             return None
         is_by_callback = any(map(calls_back, (*self._program.prefix, *self._operations)))
         if problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK) and is_by_callback:
@@ -339,12 +340,23 @@ class CallJudge:
 
     def _at(self, moments: Moments) -> CallJudge:
         """Return a judge of the same program whose calls begin no earlier than at these moments."""
-        judge, read_back = copy.copy(self), self._read_back
+        read_back = self._read_back
         no_earlier: Callable[..., Any] = self._specification.no_earlier  # type: ignore[attr-defined]
-        judge._called = [no_earlier(call, *span) for call, span in zip(self._called, moments.calls, strict=False)]
-        judge._numbers = {}
-        judge._read_back = lambda final: [no_earlier(operation, *moments.end) for operation in read_back(final)]
-        judge.monitor = Monitor(self._specification.effects, self._initial, judge._called, self._agrees)
+        called = [no_earlier(call, *span) for call, span in zip(self._called, moments.calls, strict=False)]
+        return self._calling(called, lambda final: [no_earlier(read, *moments.end) for read in read_back(final)])
+
+    @functools.cached_property
+    def _with_reads_kept(self) -> CallJudge:
+        """A judge for which reads may change something in spite of their names, as far as the specification says so."""
+        as_write, read_back = getattr(self._specification, "as_write", lambda read: read), self._read_back
+        called = [*map(as_write, self._called[: len(self._operations)])]
+        return self._calling(called, lambda final: [*map(as_write, read_back(final))])
+
+    def _calling(self, called: list[Any], read_back: Callable[[tuple[Outcome, ...]], Sequence[Any]]) -> CallJudge:
+        """Return a judge of the same program whose calls and last reads have another form."""
+        judge = copy.copy(self)
+        judge._called, judge._read_back, judge._numbers = called, read_back, {}
+        judge.monitor = Monitor(self._specification.effects, self._initial, called, self._agrees)
         judge._plain = Orders(judge.monitor, judge.monitor.start)
         return judge
 

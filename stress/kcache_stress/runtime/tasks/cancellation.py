@@ -6,7 +6,9 @@ the test itself has made may be cancelled, as a timeout or another task would do
 
 What may come of it? A cancelled task may have had no effect at all. So a task is cancelled only if the test passes when
 it is cancelled before it begins: otherwise the test needs the work of that task, and says nothing about cancellation.
-If the test itself is cancelled, because it waited for the task, the other tasks still have to end.
+If the test itself is cancelled, because it has awaited the task, the other tasks still have to end. It has awaited the
+task if it also ends so when the task is cancelled before it begins, or if it waited for the task at that moment. A test
+that is cancelled for another reason has met what the task has left behind: a shared future that was cancelled, too.
 
 Prior art: trio's rule that a cancelled operation either has happened or has not (checkpoints); the model checker
 simloom injects ``cancel()`` at awaits, too, but leaves it to the test to know what is right then.
@@ -22,7 +24,7 @@ import asyncio
 import gc
 import inspect
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final
@@ -59,6 +61,7 @@ class Cancellations:
         tolerated: the sets of tasks without which the test passes.
         at_birth: tasks that are cancelled before they begin.
         cancelled: the tasks that were cancelled.
+        is_awaited: whether a task that is not the test's own waited for one of them when it was cancelled.
         tasks: the tasks of the test.
     """
 
@@ -67,6 +70,7 @@ class Cancellations:
     tolerated: frozenset[frozenset[Hashable]] = frozenset()
     at_birth: frozenset[Hashable] = frozenset()
     cancelled: list[Hashable] = field(default_factory=list)
+    is_awaited: bool = False
     tasks: dict[TaskName, asyncio.Task[Any]] = field(default_factory=dict)
     _numbers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
 
@@ -97,6 +101,18 @@ class Cancellations:
     def deliver(self, name: Hashable) -> None:
         """Record that a task is cancelled."""
         self.cancelled.append(name)
+
+    def cancel(self, task: asyncio.Task[Any], own: Collection[asyncio.Task[Any]]) -> None:
+        """Cancel a task; ``own`` are the tasks of the test."""
+        others = [one for one in asyncio.all_tasks(task.get_loop()) if one not in own]
+        self.is_awaited = self.is_awaited or any(task in _awaited_by(other) for other in others)
+        task.cancel()
+
+
+def _awaited_by(waiting: object) -> Iterator[object]:
+    """Yield the tasks and futures for which a task waits, also by way of other tasks."""
+    while (waiting := getattr(waiting, "_fut_waiter", None)) is not None:
+        yield waiting
 
 
 def _codes(coroutine: object) -> list[CodeType]:

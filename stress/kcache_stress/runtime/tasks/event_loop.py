@@ -7,6 +7,7 @@ import math
 from asyncio import events
 from collections.abc import Callable, Iterator
 from contextvars import Context
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.places import file_name
@@ -447,10 +448,11 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
 
         def cancel() -> None:
             self._cancellations.deliver(name)
+            happens = partial(self._cancellations.cancel, task, self._own_tasks)
             if self.has_due_timer:  # the clock has moved: after the timers that are due
-                super(EventLoop, self).call_at(math.nextafter(self._scheduler.now, -math.inf), task.cancel)
+                super(EventLoop, self).call_at(math.nextafter(self._scheduler.now, -math.inf), happens)
             else:
-                self._arrivals.handles.append(events.Handle(task.cancel, (), self))
+                self._arrivals.handles.append(events.Handle(happens, (), self))
 
         def is_possible() -> bool:
             return not task.done() and self._cancellations.allow(name) and not self._stands_still
