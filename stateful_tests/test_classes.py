@@ -46,6 +46,7 @@ from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import ReplayAnswer
+from stateful_tests.material.front_door import own_threads
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "any_class"
 STOCK = EXAMPLES / "stock.py"
@@ -59,6 +60,11 @@ def exploration_target(target: str) -> ObjectExplorationTarget:
     made = exploring.exploration_target(target, (), ExploreOptions().granularity)
     assert isinstance(made, ObjectExplorationTarget)
     return made
+
+
+@pytest.mark.parametrize(("target", "is_so"), [(f"{own_threads.__file__}:HastyNotes", True), (f"{STOCK}:Stock", False)])
+def test_halves_of_steps_are_an_excuse_only_in_a_class_with_threads(target: str, is_so: bool) -> None:
+    assert exploration_target(target).excuses_own_threads(ObjectProgram()) is is_so
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,14 @@ def test_another_faulty_class_is_found(module: ModuleType, name: str) -> None:
     assert result.status is Status.VIOLATION, (result.reasons, [finding.unconfirmed for finding in result.findings])
 
 
+@pytest.mark.nightly  # real threads try for long to confirm its findings
+def test_a_gil_does_not_rule_out_what_own_threads_may_have_half_done() -> None:
+    """Such halves explain results: that a search finds no fault with a GIL does not show that there is none."""
+    result = checked("HastyNotes", 8, file=Path(own_threads.__file__))
+    assert result.findings
+    assert not any("only in free-threaded" in finding.detail for finding in result.findings)
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("phase", ["explorer", "stress"])
 @pytest.mark.parametrize(("module", "name"), _named("Good"))

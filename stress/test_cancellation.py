@@ -136,6 +136,32 @@ def test_a_test_that_awaits_the_cancelled_task_does_not_fail(how: str, tmp_path:
     assert result.coverage.value == "exhausted" or NOT_TOLERATED in result.note
 
 
+ORPHAN = """
+async def main():
+    never = asyncio.Event()
+    async def use():
+        helper = asyncio.ensure_future(never.wait())
+        await kt.io()
+        helper.cancel()
+    await asyncio.ensure_future(use())
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_wrong"),
+    [
+        ("def test_it():\n    with contextlib.suppress(asyncio.CancelledError):\n        asyncio.run(main())\n", False),
+        ("async def test_it():\n    await main()\n", True),
+    ],
+)
+def test_tasks_that_are_left_are_cancelled_by_asyncio_run_alone(test: str, is_wrong: bool, tmp_path: Path) -> None:
+    file = tmp_path / "explored_orphan.py"
+    file.write_text(f"import contextlib\n{SUPPORT}\n{ORPHAN}\n{test}", encoding="utf-8")
+    target, program = BodyExplorationTarget(f"{file}:test_it"), InterleavedProgram(cancellations=1)
+    result = investigate(lambda _: target.open_runner(program), lambda _: [(Dpor(), 5_000)], seconds=60.0)
+    assert (result.problem is not None) is is_wrong, result.problem or result.note
+
+
 @pytest.mark.parametrize("cancellations", [None, 0, 1])
 def test_what_the_decorator_of_a_test_says_holds_unless_the_user_says_otherwise(
     cancellations: int | None, tmp_path: Path

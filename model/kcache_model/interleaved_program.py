@@ -59,7 +59,8 @@ def cancelled_text(number: int, what: str, cancelled: Cancelled = Cancelled.USUA
         return f"no {what} is cancelled from outside"
     effect = ", which then must have no effect" if cancelled is Cancelled.STRICT else ""
     which = ", of the test or of a package," if cancelled is Cancelled.ANY else ""
-    return f"at most {number} {what}{which} is cancelled from outside{effect}"
+    are = f"{what}{which} is" if number == 1 else f"{what}s{which} are"
+    return f"at most {number} {are} cancelled from outside{effect}"
 
 
 @dataclass(frozen=True)

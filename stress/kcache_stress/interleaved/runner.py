@@ -251,7 +251,7 @@ class InterleavedRunner(ScenarioRunner):
             return Cancellations()
         tolerated = self._shape.tolerated or frozenset()
         path = "" if self._test.cancelled is Cancelled.ANY else self._test.path
-        return Cancellations(self._test.cancellations, path, tolerated, self._at_birth)
+        return Cancellations(self._test.cancellations, path, tolerated, self._at_birth, self._test.is_async)
 
     def _is_excused(self) -> bool:
         """Whether the test was cancelled because it has awaited a cancelled task."""

@@ -60,6 +60,7 @@ class Cancellations:
             the tasks that packages make may be cancelled, too.
         tolerated: the sets of tasks without which the test passes.
         at_birth: tasks that are cancelled before they begin.
+        others_end: whether other tasks have to end if a cancellation has ended the test; ``asyncio.run`` cancels them.
         cancelled: the tasks that were cancelled.
         is_awaited: whether a task that is not the test's own waited for one of them when it was cancelled.
         tasks: the tasks of the test.
@@ -69,6 +70,7 @@ class Cancellations:
     path: str = ""
     tolerated: frozenset[frozenset[Hashable]] = frozenset()
     at_birth: frozenset[Hashable] = frozenset()
+    others_end: bool = True
     cancelled: list[Hashable] = field(default_factory=list)
     is_awaited: bool = False
     tasks: dict[TaskName, asyncio.Task[Any]] = field(default_factory=dict)
@@ -76,7 +78,12 @@ class Cancellations:
 
     def renewed(self) -> Cancellations:
         """Return the same settings for another execution."""
-        return Cancellations(self.most, self.path, self.tolerated, self.at_birth)
+        return Cancellations(self.most, self.path, self.tolerated, self.at_birth, self.others_end)
+
+    @property
+    def unfinished(self) -> list[asyncio.Task[Any]]:
+        """The tasks that still have to end after a test that a cancellation has ended."""
+        return [task for task in self.tasks.values() if not task.done()] if self.cancelled and self.others_end else []
 
     def name_of(self, task: asyncio.Task[Any], origin: Origin | None) -> TaskName | None:
         """Return the name of a new task if it may be cancelled; ``None`` for other tasks."""

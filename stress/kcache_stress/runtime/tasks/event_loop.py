@@ -118,8 +118,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         try:
             return super().run_until_complete(future)
         except asyncio.CancelledError:
-            others = [task for task in self._cancellations.tasks.values() if not task.done()]
-            if self._cancellations.cancelled and others:
+            if others := self._cancellations.unfinished:
                 self._loops.arrivals += [Arrival(self._number, 0, WAIT, self._own_tasks[task]) for task in others]
                 super().run_until_complete(asyncio.wait(others))
             raise
