@@ -96,13 +96,16 @@ def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[M
 
 def _change_class(kind: type, calls: Sequence[MethodCall], tries: Sparing) -> bool:
     """Whether some of the calls give an attribute of the class another plain value, which all its objects share."""
-    states = set()
-    for sequence in ((call,) * count for call in calls for count in (1, 2)):  # the creation of an object counts, too
-        tries(sequence)
+    first: list[tuple[str, str]] | None = None
+    for sequence in (calls[:1], *((call, call) for call in calls)):  # the creation of an object may count, too
+        tries(tuple(sequence))
         own = [vars(base) for base in kind.__mro__ if base.__module__ == kind.__module__]
-        plain = [(name, repr(value)) for space in own for name, value in space.items() if is_any(value, _PLAIN)]
-        states.add(tuple((name, value) for name, value in plain if not name.startswith("__")))
-    return len(states) > 1
+        named = [(name, value) for space in own for name, value in space.items() if not name.startswith("__")]
+        plain = [(name, repr(value)) for name, value in named if is_any(value, _PLAIN)]
+        first = plain if first is None else first
+        if plain != first:
+            return True
+    return False
 
 
 def _first_result(call: MethodCall, others: Sequence[MethodCall], tries: Sparing) -> tuple[object, object]:
