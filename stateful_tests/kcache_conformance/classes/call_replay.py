@@ -159,7 +159,7 @@ class Replay:
         return self._virtual.replay(_with_callers(steps), self._with_driver, elsewhere=self._elsewhere)
 
     def in_passing(self, calls: Calls) -> tuple[Outcome, ...]:
-        """Return the outcomes of the first of some calls, of as many as virtual threads show; see there."""
+        """Return the outcomes of some calls until one waits; empty if anything unusual happens, now or before."""
         if not self._looks_ahead or any(call.name in self._invariants for call in calls):
             return ()
         self._virtual = self._virtual or self._virtual_calls()

@@ -165,7 +165,7 @@ class BadLookups(GoodLookups):
 
 
 class GoodRecent:
-    """Whoever asks whether a key is there makes it the one that is used last; the other one goes."""
+    """Two keys. A key that was put or looked up is the latest one; a third key replaces the earlier one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -252,8 +252,7 @@ class CallJudge:
         if expect is not None:
             expect(self._called[: len(self._operations)], self._read_back(execution.final))
         problem = self._judge_as_known(execution, outcomes, shape, given_up)
-        lenient = self._with_reads_kept
-        if problem is None or lenient._first_unexplained(lenient._plain, execution, outcomes, shape) is None:
+        if problem is None or self._reads_explain(execution, outcomes, shape):
             return None
         is_by_callback = any(map(calls_back, (*self._program.prefix, *self._operations)))
         if problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK) and is_by_callback:
@@ -345,12 +344,14 @@ class CallJudge:
         called = [no_earlier(call, *span) for call, span in zip(self._called, moments.calls, strict=False)]
         return self._calling(called, lambda final: [no_earlier(read, *moments.end) for read in read_back(final)])
 
-    @functools.cached_property
-    def _with_reads_kept(self) -> CallJudge:
-        """A judge for which reads may change something in spite of their names, as far as the specification says so."""
-        as_write, read_back = getattr(self._specification, "as_write", lambda read: read), self._read_back
+    def _reads_explain(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> bool:
+        """Whether an order explains the calls if reads may change something in spite of their names."""
+        as_write, read_back = getattr(self._specification, "as_write", None), self._read_back
+        if as_write is None:
+            return False
         called = [*map(as_write, self._called[: len(self._operations)])]
-        return self._calling(called, lambda final: [*map(as_write, read_back(final))])
+        judge = self._calling(called, lambda final: [*map(as_write, read_back(final))])
+        return judge._first_unexplained(judge._plain, execution, outcomes, shape) is None
 
     def _calling(self, called: list[Any], read_back: Callable[[tuple[Outcome, ...]], Sequence[Any]]) -> CallJudge:
         """Return a judge of the same program whose calls and last reads have another form."""

@@ -125,7 +125,6 @@ class World:
         self._hooks = hooks
         self._hashes = itertools.count(1)
         self._introduced: dict[int, Any] = {}
-        self._program_threads = 0
         self._original: dict[str, object] = {}
         self.network = Network(scheduler)
         self.databases = Databases(self.network)
@@ -164,7 +163,7 @@ class World:
             # All entries are cleared, not only the leftovers: a thread that a setup starts while the number of program
             # threads is not known takes the entry of a program thread.
             threading._active.clear()
-            if program_actors > self._program_threads:
+            if program_actors >= len(self._introduced):  # the main thread is one of them
                 self._introduce_program_threads(threading, program_actors)
                 threading._active.clear()
             introduced = self._introduced.items()
@@ -234,13 +233,12 @@ class World:
         scheduler = self.scheduler
         before = scheduler.current, scheduler.program_actors
         scheduler.program_actors = 0  # identities and names do not depend on when this happens
-        for number in range(self._program_threads, count):
+        for number in range(max(0, len(self._introduced) - 1), count):
             threading._counter = itertools.count(number + 1).__next__
             scheduler.current = number
             threading.current_thread()
         scheduler.current, scheduler.program_actors = before
         self._introduced.update(threading._active)
-        self._program_threads = max(count, self._program_threads)
 
     def _join_program_thread(self, joined: Any, timeout: float | None = None) -> None:  # noqa: ARG002
         """Refuse ``Thread.join`` of a program thread: its end is no event, as the harness waits for it."""

@@ -29,9 +29,8 @@ def simplify_threads(
             reports nothing itself.
     """
     make, active, get_ident = threading.Thread.__init__, threading._active, low_level.get_ident
-    is_paused = (
-        not scheduler.steps_are_events and scheduler.tracer is None
-    )  # threads are switched where functions begin
+    # With a GIL, threads are switched where functions begin; at opcodes, the tracer switches them.
+    is_paused = not scheduler.steps_are_events and scheduler.tracer is None
     report = scheduler.step if is_paused else scheduler.touch
     new_handle: type[ThreadHandle] = low_level._ThreadHandle
 
