@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.engine.granularity import Granularity
+from kcache_stress.instrument.facts import Facts
 from kcache_stress.modules import earlier_load
 from kcache_stress.modules.copies import Copies
 from kcache_stress.target.scenario_runner import Load, Scenario, Work
@@ -73,13 +74,20 @@ def test_modules_are_loaded_for_their_facts_once(tmp_path: Path, scouted: list[b
     assert True not in scouted
 
 
+def facts_of(file: Path) -> Facts:
+    copies = Copies((), Granularity.FREE)
+    copies.sandbox.load(file)
+    return copies.sandbox._settled_facts
+
+
 @pytest.mark.parametrize(("before", "after"), CHANGES)
 def test_a_module_that_has_changed_is_read_anew(tmp_path: Path, before: str, after: str) -> None:
     file = tmp_path / "changing.py"
     file.write_text(CODE.format(before="pass", after="pass"))
-    few = explored(file).executions
+    few, facts = explored(file).executions, facts_of(file)
     file.write_text(CODE.format(before=before, after=after))
     many = explored(file).executions
     assert many > few  # the name is written now, so its reads are events
     file.write_text(CODE.format(before="pass", after="pass"))
     assert explored(file).executions == few
+    assert facts_of(file) == facts  # an execution has the same events in each process, so no fact is left over
